@@ -21,12 +21,12 @@ from typing import TypeVar
 
 __all__ = [
     "BRIEF_BYTES",
+    "BriefBytes",
     "TakesLong",
     "about_to_decide_long",
     "about_to_take_long",
     "brief",
     "deciding_briefly",
-    "must_be_brief",
     "while_brief",
 ]
 
@@ -78,15 +78,27 @@ def about_to_decide_long() -> None:
         raise TakesLong
 
 
-def must_be_brief() -> bool:
-    """Returns whether `about_to_take_long` would raise."""
-    return _must_be_brief.get()
-
-
 def about_to_take_long() -> None:
     """Must be called before what may take long. Raises TakesLong where the call must be brief."""
     if _must_be_brief.get():
         raise TakesLong
+
+
+class BriefBytes:
+    """Bounds what one call reads or makes; clients choose its size."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = BRIEF_BYTES
+
+    def add(self, size: int) -> None:
+        """Counts bytes. Raises TakesLong where the call must be brief, once they are more than
+        BRIEF_BYTES in all.
+        """
+        self._left -= size
+        if self._left < 0:
+            about_to_take_long()
 
 
 def while_brief(items: Iterable[Item], size: Callable[[Item], int]) -> Iterable[Item]:
@@ -97,9 +109,7 @@ def while_brief(items: Iterable[Item], size: Callable[[Item], int]) -> Iterable[
 
 
 def _counted(items: Iterable[Item], size: Callable[[Item], int]) -> Iterator[Item]:
-    left = BRIEF_BYTES
+    bound = BriefBytes()
     for item in items:
-        left -= size(item)
-        if left < 0:
-            about_to_take_long()
+        bound.add(size(item))
         yield item

@@ -12,6 +12,7 @@ from support.session.forked_python import forked_python
 
 from anabranch.audit.chain import parse_line
 from anabranch.testing.server import running_server
+from tests.server.observability.complete_lines import complete_lines
 
 from .conftest import Member, Team, allow, deny
 
@@ -37,8 +38,7 @@ def audited(workers, file, tmp_path_factory):
 
 def records(file, **wanted):
     """Returns the records with these values, in order, without one that is being written."""
-    written = file.read_bytes().rpartition(b"\n")[0]
-    lines = [parse_line(line) for line in written.splitlines()]
+    lines = map(parse_line, complete_lines(file))
     return [each for each in lines if all(each.get(key) == wanted[key] for key in wanted)]
 
 

@@ -9,6 +9,7 @@ from support.eventually import eventually
 
 from anabranch.audit.chain import parse_line
 from anabranch.testing.server import running_server
+from tests.server.observability.complete_lines import complete_lines
 
 from .conftest import Team
 
@@ -70,7 +71,7 @@ def test_changes_by_scim_are_in_the_audit_log(provisioned, file):
     activate(provisioned, member.name, active=False)
 
     def changes():
-        records = map(parse_line, file.read_bytes().splitlines())
+        records = map(parse_line, complete_lines(file))
         return [each for each in records if each and each.get("gateway") == "scim"]
 
     own = f"/scim/v2/Users/{member.name}"

@@ -24,6 +24,7 @@ from support.session.free_port import free_port
 
 from anabranch.access.oidc.provider_requests import MAX_REQUESTS
 from anabranch.testing.server import Server, running_server
+from tests.server.observability.complete_lines import complete_lines
 
 PROGRAM = "https://notebook.example.com/callback"
 
@@ -295,7 +296,7 @@ def test_logins_are_recorded_in_the_audit_log(
     file = next(tmp_path_factory.getbasetemp().glob("lake*/audit.jsonl"))
 
     def recorded() -> list[tuple[str, str]]:
-        records = map(json.loads, file.read_text().splitlines())
+        records = map(json.loads, complete_lines(file))
         return [
             (record["user"], record.get("reason", ""))
             for record in records

@@ -27,6 +27,7 @@ from anabranch.server.execution.thread_pool import ThreadPool
 from anabranch.server.observability.slow_log import LINES, CompletedRequest, SlowLog
 from anabranch.spent_time import SpentTime, performed
 from anabranch.testing.server import running_server
+from tests.server.observability.complete_lines import complete_lines
 
 PAUSE = 0.5
 PAUSE_OF_CLIENT = 2
@@ -39,9 +40,7 @@ PARTS = ("thread", "keyvalue", "blocks", "hooks", "sending", "other")
 
 def lines(server):
     """The lines about slow requests, by the id of the request."""
-    # the last line may be incomplete
-    written = [line for line in server.log.read_text().splitlines() if line.endswith("}")]
-    found = [json.loads(line) for line in written]
+    found = [json.loads(line) for line in complete_lines(server.log) if line.endswith(b"}")]
     return {line["request_id"]: line for line in found if line["logger"] == "anabranch.slow"}
 
 

@@ -7,9 +7,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 
 from anabranch import _kernel as kernel
-from anabranch.brevity import BRIEF_BYTES, about_to_take_long
+from anabranch.brevity import BriefBytes
 from anabranch.errors import Conflict, NotFound
 from anabranch.keyvalue.contract import KeyValueStore, Write
 from anabranch.model.commits.commit import Commit, CommitFields
@@ -90,32 +91,31 @@ class Commits:
 
     def reader(self, repository: Repository) -> Callable[[str], Commit]:
         """Returns a function that reads a repository's commits, for walks over its history."""
-        partition, cache = repository.partition, self._cache
-
-        def read(commit_id: str) -> Commit:
-            cached = cache.get((partition, commit_id))
-            return self.get(repository, commit_id) if cached is None else cached
-
-        return read
+        return self._cached_or(repository, partial(self.get, repository))
 
     def brief_reader(self, repository: Repository) -> Callable[[str], Commit]:
         """Returns the same, for walks that may have to be brief: then it raises TakesLong once it
         has read more than BRIEF_BYTES that were not in memory.
         """
-        partition, cache, left = repository.partition, self._cache, BRIEF_BYTES
+        bound = BriefBytes()
 
         def read(commit_id: str) -> Commit:
-            nonlocal left
-            cached = cache.get((partition, commit_id))
-            if cached is not None:
-                return cached
             commit = self.get(repository, commit_id)
-            left -= _text_length(commit)
-            if left < 0:
-                about_to_take_long()
+            bound.add(_text_length(commit))
             return commit
 
-        return read
+        return self._cached_or(repository, read)
+
+    def _cached_or(
+        self, repository: Repository, read: Callable[[str], Commit]
+    ) -> Callable[[str], Commit]:
+        partition, cache = repository.partition, self._cache
+
+        def find(commit_id: str) -> Commit:
+            cached = cache.get((partition, commit_id))
+            return read(commit_id) if cached is None else cached
+
+        return find
 
     def with_prefix(self, repository: Repository, prefix: str) -> Commit | None:
         """Returns the only commit whose id has this prefix; None if there is none or several."""

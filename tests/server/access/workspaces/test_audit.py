@@ -9,6 +9,7 @@ from anabranch.audit.chain import parse_line
 from anabranch.testing.server import running_server
 from tests.server.access.conftest import Team
 from tests.server.access.workspaces.conftest import make_intruder, make_world, put
+from tests.server.observability.complete_lines import complete_lines
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def test_records_have_workspace_and_run(audited):
     assert (refused.status_code, outside.status_code) == (401, 403)
 
     def of_workspace():
-        lines = [parse_line(line) for line in file.read_bytes().splitlines()]
+        lines = [parse_line(line) for line in complete_lines(file)]
         return [each for each in lines if each.get("workspace") == world.workspace]
 
     ids = [each.headers["x-request-id"] for each in (refused, outside)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from anabranch.brevity import BRIEF_BYTES, about_to_take_long
+from anabranch.brevity import BriefBytes
 from anabranch.model.commits.commit import Commit
 from anabranch.rest.operations.commits.commits import to_commit
 from anabranch.rest.protocol.responses import encode
@@ -38,7 +38,7 @@ class CommitRows:
         to copy it again takes as long as to find its commits. Raises TakesLong where the call must
         be brief and the rows to make are long.
         """
-        find, left = self._kept.get, BRIEF_BYTES
+        find, made = self._kept.get, BriefBytes()
         rows = []
         for commit in commits:
             kept = find(commit.id)
@@ -46,9 +46,7 @@ class CommitRows:
                 rows.append(kept[1])
                 continue
             rows.append(self._make(commit))
-            left -= len(rows[-1])
-            if left < 0:
-                about_to_take_long()
+            made.add(len(rows[-1]))
         if not rows:
             return before + b"[]" + after
         rows[0] = b"%b[%b" % (before, rows[0])
