@@ -19,6 +19,7 @@ from typing import Any
 
 import psycopg
 
+from anabranch.child_process.descendants import children, has_ended
 from support.services.ending import end
 from support.services.guarded_tmpdir import kept_folder
 from support.session.free_port import free_port
@@ -105,15 +106,15 @@ class Cluster:
         """Kills all its processes with SIGKILL; it recovers at the next start."""
         if self._process is None:
             return
+        process = self._process.pid
         self._process.send_signal(signal.SIGSTOP)  # it must not clean up after its processes
-        children = f"/proc/{self._process.pid}/task/{self._process.pid}/children"
-        killed = [int(child) for child in Path(children).read_text().split()]
-        for child in killed:
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGKILL)
-        self._end(signal.SIGKILL)
-        while any(map(_runs, killed)):  # it would not start while one of them runs
+        # it would not start while one of them has its memory, and may start one until it stops
+        while not _is_stopped(process) or not all(map(has_ended, children(process))):
+            for child in children(process):
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
             time.sleep(0.01)
+        self._end(signal.SIGKILL)
 
     def kill_backend(self, pid: int) -> None:
         """Kills one process of the server with SIGKILL, for which the server restarts itself."""
@@ -183,9 +184,7 @@ def clear(url: str) -> None:
         connection.execute("DELETE FROM kv WHERE partition_key <> 'kv-internal-metadata'")
 
 
-def _runs(process: int) -> bool:
-    """Returns whether a process runs; one that has ended has no words any more."""
-    try:
-        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
-    except OSError:
-        return False
+def _is_stopped(process: int) -> bool:
+    """Returns whether a child of this process is stopped, or has ended."""
+    state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    return state in {"T", "Z"}
