@@ -13,6 +13,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from anabranch.errors import Busy, Invalid, NotSupported
 from anabranch.keyvalue.contract import Expect, Write
+from anabranch.keyvalue.postgres import pool
 from anabranch.keyvalue.postgres.database import PostgresDatabase
 from anabranch.keyvalue.postgres.store import PostgresStore
 
@@ -300,9 +301,28 @@ def test_requests_wait_for_open_connections_if_the_database_takes_no_further(lim
         for round_ in range(10):
             assert store.apply([Write("p", b"%d" % number, b"%d" % round_)])
 
-    with ThreadPoolExecutor(16) as pool:
-        list(pool.map(work, range(16)))
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(work, range(16)))
     assert [value for _, value in store.scan("p")] == [b"9"] * 16
+    store.close()
+
+
+def test_a_request_waits_while_others_get_the_connections_before_it(limited_role, monkeypatch):
+    monkeypatch.setattr(pool, "_REFUSED_SECONDS", 1)
+    store = PostgresStore(limited_role, max_open_connections=20)
+    connections = store._executor._pool
+    held = [connections.acquire() for _ in range(3)]
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(store.apply, [Write("p", b"k", b"v")])
+        for _ in range(15):
+            time.sleep(0.1)
+            connections.release(held.pop())
+            held.append(connections.acquire())  # mostly before the one that waits
+        connections.release(held.pop())
+        assert waiting.result()
+    for connection in held:
+        connections.release(connection)
+    assert store.get("p", b"k") == b"v"
     store.close()
 
 

@@ -2,9 +2,9 @@
 
 A request acquires the connection that was used last, opens one if fewer than the maximum are open,
 or waits until one is released. A database that takes no further connection, since it has too many
-of them, serves those that are open: requests wait a moment for one of these. When the database
-cannot be reached, there are none: the request that finds this out fails at once, and for a moment
-all others fail with the same error without trying.
+of them, serves those that are open: requests wait for one of these as long as others release some.
+When the database cannot be reached, there are none: the request that finds this out fails at once,
+and for a moment all others fail with the same error without trying.
 """
 
 from __future__ import annotations
@@ -21,7 +21,9 @@ __all__ = ["Pool"]
 
 _FAILURE_CACHE_SECONDS = 0.25
 _REFUSED_SECONDS = 2.0
-"""How long a request waits for an open connection after no further one could be opened."""
+"""How long a request waits for an open connection after no further one could be opened, and after
+the last was released: the database answers as long as requests end.
+"""
 
 
 class Pool:
@@ -49,7 +51,7 @@ class Pool:
         self._open = 0
         self._closed = False
         self._failure: Busy | None = None
-        self._failed_at = float("-inf")
+        self._failed_at = self._released_at = float("-inf")
         self._process = os.getpid()
 
     def acquire(self) -> Connection:
@@ -59,25 +61,27 @@ class Pool:
         """
         if self._process != os.getpid():
             self._leave_to_parent()
-        deadline = 0.0
+        refused_at = 0.0
         while True:
             connection = self._acquire_idle()
             if connection is None:
                 try:
                     return self._open_new()
                 except Busy:
-                    deadline = deadline or time.monotonic() + _REFUSED_SECONDS
-                    if not self._await_idle(deadline):
+                    refused_at = refused_at or time.monotonic()
+                    connection = self._await_idle(refused_at)
+                    if connection is None:
                         raise
-                    continue
             if not connection.is_stale():
                 return connection
             self.discard(connection)
 
     def release(self, connection: Connection) -> None:
         """Returns a sound connection to the pool."""
-        expired = time.monotonic() - connection.opened_at > self._lifetime
+        now = time.monotonic()
+        expired = now - connection.opened_at > self._lifetime
         with self._state:
+            self._released_at = now
             if not (expired or self._closed or len(self._idle) >= self._max_idle):
                 self._idle.append(connection)
                 self._state.notify()
@@ -134,15 +138,19 @@ class Pool:
             self._release_slot()
             raise
 
-    def _await_idle(self, deadline: float) -> bool:
-        """Waits for an idle connection; returns False if there is none by the deadline, or none is
-        open that could become idle.
+    def _await_idle(self, refused_at: float) -> Connection | None:
+        """Waits for an idle connection and returns it; returns None if none is released any more,
+        or none is open that could be.
         """
         with self._state:
-            self._state.wait_for(
-                lambda: self._idle or self._closed or not self._open, deadline - time.monotonic()
-            )
-            return bool(self._idle)
+            while self._open and not (self._idle or self._closed):
+                latest = max(refused_at, self._released_at)
+                end = min(latest + _REFUSED_SECONDS, refused_at + self._timeout)
+                left = end - time.monotonic()
+                if left <= 0:
+                    return None
+                self._state.wait(left)
+            return self._idle.pop() if self._idle else None
 
     def _release_slot(self) -> None:
         with self._state:
