@@ -8,6 +8,7 @@ import pytest
 from support.verification.used_installation import commit, open_lake, verification_of
 
 WRITERS = 4
+TURNS = 6  # of each writer in a verification: with more, it has hundreds of commits to read
 
 
 def test_an_installation_with_every_feature_has_no_findings(verify):
@@ -43,12 +44,15 @@ def contents(folder):
 @pytest.mark.systems
 def test_changes_meanwhile_are_no_findings(folder):
     stop = threading.Event()
-    failures, turns = [], [0] * WRITERS
+    failures, turns, reports = [], [0] * WRITERS, []
     with open_lake(folder) as lake:
 
         def write(number):
             try:
                 while not stop.is_set():
+                    if turns[number] == TURNS * (len(reports) + 1):
+                        stop.wait(0.01)
+                        continue
                     change(lake, number, turns[number])
                     turns[number] += 1
             except Exception as error:  # shown by the test
@@ -59,7 +63,6 @@ def test_changes_meanwhile_are_no_findings(folder):
         for thread in threads:
             thread.start()
         try:
-            reports = []
             while len(reports) < 5 or (min(turns) < 6 and not failures):
                 reports.append(verification_of(folder, sample=50))
         finally:
