@@ -35,9 +35,9 @@ class Crashes:
 
     def note_crash(self, node: Any) -> None:
         """Notes how a worker has crashed."""
+        how = _status(node.gateway._io.popen)
         file = Path(node.workerinput[_FILE])
         tracebacks = file.read_text(errors="replace") if file.exists() else ""
-        how = _status(node.gateway._io.popen)
         self._ended[node.gateway.id] = f"it {how}\n{tracebacks}"
 
     def explain(self, report: pytest.TestReport) -> None:
