@@ -17,7 +17,7 @@ from support.eventually import eventually
 from support.formats.keyed_tables import parquet
 from support.formats.row_comparison import compare as in_this_process
 
-from anabranch.child_process.descendants import children
+from anabranch.child_process.descendants import children, has_ended
 from anabranch.errors import AnabranchError, Busy, Conflict, Gone, Invalid, NotSupported
 from anabranch.http.abandonment import reset_abandonment, set_abandonment
 from anabranch.testing.strategy_runs import run_strategy
@@ -62,7 +62,7 @@ def table_processes():
     for process in children(os.getpid()):
         command = Path(f"/proc/{process}/cmdline").read_bytes()
         if b"table_processes.table_process" in command:
-            return children(process), process
+            return [each for each in children(process) if not has_ended(each)], process
     return [], None
 
 
