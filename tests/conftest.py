@@ -16,7 +16,6 @@ from pathlib import Path
 import pytest
 from support.eventually import TIMEOUT_SECONDS, eventually
 from support.session.chosen_s3 import minio
-from support.session.crashes import Crashes, write_tracebacks
 from support.session.hypothesis_profiles import load_profile
 from support.session.scheduling import ByFile, sort_for_workers
 from support.session.shares import give_share, is_of_another_worker
@@ -29,7 +28,11 @@ from support.session.tiers import (
 
 import anabranch
 
-pytest_plugins = ["support.session.service_fixtures", "support.session.server_fixtures"]
+pytest_plugins = [
+    "support.session.service_fixtures",
+    "support.session.server_fixtures",
+    "support.session.crashes",
+]
 
 # Tests start hundreds of servers. Each would compile every module again where the environment
 # forbids to keep what was compiled.
@@ -154,31 +157,9 @@ def pytest_collection_modifyitems(config, items):
     sort_for_workers(items, config)
 
 
-CRASHES = pytest.StashKey[Crashes]()
-
-
-@pytest.hookimpl(trylast=True)  # after pytest's own, which writes where nobody looks
-def pytest_configure(config):
-    write_tracebacks(config)
-
-
-@pytest.hookimpl(optionalhook=True)  # these are xdist's
+@pytest.hookimpl(optionalhook=True)  # these two are xdist's
 def pytest_configure_node(node):
     give_share(node)
-    if CRASHES not in node.config.stash:
-        node.config.stash[CRASHES] = Crashes()
-    node.config.stash[CRASHES].expect(node)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_testnodedown(node, error):
-    if error is not None:
-        node.config.stash[CRASHES].note_crash(node)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_handlecrashitem(report):
-    report.node.config.stash[CRASHES].explain(report)
 
 
 @pytest.hookimpl(optionalhook=True)

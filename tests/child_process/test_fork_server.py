@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from anabranch.child_process import fork_server
-from anabranch.child_process.descendants import children, descendants
+from anabranch.child_process.descendants import children, descendants, has_ended
 from anabranch.child_process.fork_server import ForkServer
 
 MODULE = """
@@ -60,15 +60,6 @@ def say(process, line):
     process.stdin.write(f"{line}\n".encode())
     process.stdin.flush()
     return process.stdout.readline().decode().split()[1:]
-
-
-def has_ended(process):
-    """Returns whether a process has ended; its parent may not have read its status yet."""
-    try:
-        stat = Path(f"/proc/{process}/stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 def open_files(process):

@@ -7,28 +7,6 @@ import re
 import subprocess
 import sys
 
-CONFTEST = """
-import pytest
-from support.session.crashes import Crashes, write_tracebacks
-
-@pytest.hookimpl(trylast=True)
-def pytest_configure(config):
-    global CRASHES
-    if hasattr(config, "workerinput"):
-        write_tracebacks(config)
-    else:
-        CRASHES = Crashes()
-
-def pytest_configure_node(node):
-    CRASHES.expect(node)
-
-def pytest_testnodedown(node, error):
-    if error is not None:
-        CRASHES.note_crash(node)
-
-def pytest_handlecrashitem(report):
-    CRASHES.explain(report)
-"""
 TESTS = """
 import faulthandler, os, signal
 
@@ -52,10 +30,10 @@ LOCATION = r'File ".*test_suite\.py", line \d+ in ends_here'
 
 def test_the_report_says_how_a_worker_ended(tmp_path):
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "test_suite.py").write_text(TESTS)
+    plugins = ["-p", "xdist.plugin", "-p", "support.session.crashes"]
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-n1", "-p", "xdist.plugin", f"--basetemp={tmp_path}/b"],
+        [sys.executable, "-m", "pytest", "-n1", *plugins, f"--basetemp={tmp_path}/b"],
         cwd=tmp_path,
         env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,

@@ -9,11 +9,12 @@ import shutil
 import signal
 import subprocess
 import sys
+from itertools import filterfalse
 from pathlib import Path
 
 import pytest
 
-from anabranch.child_process.descendants import descendants
+from anabranch.child_process.descendants import descendants, has_ended
 
 FLAKES = Path(__file__).parents[2] / "tools" / "flakes"
 SUITE = Path(__file__).parent / "data" / "flaky_suite.py"
@@ -106,7 +107,7 @@ def test_all_processes_end_with_the_tool(suite, number, eventually):
         tool.send_signal(number)
         tool.wait()
     assert tool.returncode == 128 + number
-    assert [pid for pid in processes if is_running(pid)] == []
+    assert [pid for pid in processes if not has_ended(pid)] == []
 
 
 def test_busy_processes_end_with_a_tool_that_is_killed(suite, eventually):
@@ -118,8 +119,8 @@ def test_busy_processes_end_with_a_tool_that_is_killed(suite, eventually):
         processes, busy = list(descendants(tool.pid)), busy_processes()
         tool.kill()
         tool.wait()
-        eventually(lambda: not any(map(is_running, busy)))
-        for pid in filter(is_running, processes):  # pytest
+        eventually(lambda: all(map(has_ended, busy)))
+        for pid in filterfalse(has_ended, processes):  # pytest
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
 
@@ -141,11 +142,3 @@ def command(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
-
-
-def is_running(pid: int) -> bool:
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False
-    return stat.rpartition(")")[2].split()[0] not in {"Z", "X"}

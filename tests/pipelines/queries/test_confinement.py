@@ -7,12 +7,11 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 from pipelines.queries.conftest import ADMIN
 
-from anabranch.child_process.descendants import descendants
+from anabranch.child_process.descendants import descendants, has_ended
 from anabranch.errors import Invalid, NotFound
 from anabranch.pipelines.queries.limits import QueryLimits
 from anabranch.pipelines.queries.queries import Queries
@@ -189,15 +188,7 @@ Queries(lake, QueryLimits(seconds=100)).query(
         )  # the fork server, and the query
         started = list(descendants(server.pid))
         server.kill()
-    eventually(lambda: not any(map(is_running, started)))
-
-
-def is_running(pid):
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text()
-    except OSError:  # it ended before, or while it was read
-        return False
-    return stat.rsplit(")", 1)[1].split()[0] != "Z"
+    eventually(lambda: all(map(has_ended, started)))
 
 
 def run(queries, sql):

@@ -108,11 +108,13 @@ class Cluster:
             return
         process = self._process.pid
         self._process.send_signal(signal.SIGSTOP)  # it must not clean up after its processes
-        # it would not start while one of them has its memory, and may start one until it stops
-        while not _is_stopped(process) or not all(map(has_ended, children(process))):
-            for child in children(process):
-                with suppress(ProcessLookupError):
-                    os.kill(child, signal.SIGKILL)
+        # it may start another one until it stops; its status is left for `wait`
+        os.waitid(os.P_PID, process, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        killed = children(process)
+        for child in killed:
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        while not all(map(has_ended, killed)):  # it would not start while one has its memory
             time.sleep(0.01)
         self._end(signal.SIGKILL)
 
@@ -182,9 +184,3 @@ def clear(url: str) -> None:
     """Removes all keys of a migrated database but its version."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DELETE FROM kv WHERE partition_key <> 'kv-internal-metadata'")
-
-
-def _is_stopped(process: int) -> bool:
-    """Returns whether a child of this process is stopped, or has ended."""
-    state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    return state in {"T", "Z"}

@@ -1,8 +1,8 @@
-"""What is known of a worker that crashed, in the report of the test that it ran: how it ended, and
-where each of its threads was.
+"""The report of a test whose worker crashed says how the worker ended, and where each of its
+threads was: a plugin of pytest.
 
-pytest-xdist says only that it is gone. A worker that is gone once in a thousand runs must leave all
-that there is to know, in the one report that will be read.
+pytest-xdist reports only that a worker is gone. A crash that happens once in a thousand runs must
+leave all there is to know, in the one report that will be read.
 """
 
 from __future__ import annotations
@@ -16,44 +16,38 @@ from typing import Any
 
 import pytest
 
-__all__ = ["Crashes", "write_tracebacks"]
+__all__ = ["pytest_configure", "pytest_configure_node", "pytest_handlecrashitem"]
 
 _FILE = "tracebacks_file"
+_FOLDER = pytest.StashKey[tempfile.TemporaryDirectory[str]]()
 _END_SECONDS = 3
 
 
-class Crashes:
-    """The workers of a run, for xdist's controller."""
-
-    def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="workers-")
-        self._ended: dict[str, str] = {}
-
-    def expect(self, node: Any) -> None:
-        """Tells a worker that begins where to write the tracebacks of its threads."""
-        node.workerinput[_FILE] = str(Path(self._folder.name, node.gateway.id))
-
-    def note_crash(self, node: Any) -> None:
-        """Notes how a worker has crashed."""
-        how = _status(node.gateway._io.popen)
-        file = Path(node.workerinput[_FILE])
-        tracebacks = file.read_text(errors="replace") if file.exists() else ""
-        self._ended[node.gateway.id] = f"it {how}\n{tracebacks}"
-
-    def explain(self, report: pytest.TestReport) -> None:
-        """Adds how its worker ended to the report of the test that it ran."""
-        worker = report.node.gateway.id
-        report.longrepr = f"{report.longrepr}: {self._ended[worker]}"
-
-
-def write_tracebacks(config: pytest.Config) -> None:
-    """Lets a worker write where its threads are, if the system ends it by a signal that it can
-    notice, and does nothing in other processes.
-    """
+@pytest.hookimpl(trylast=True)  # after pytest's own plugin, which writes to standard error
+def pytest_configure(config: pytest.Config) -> None:
+    """Lets a worker write where its threads are, if it ends by a signal that it can notice."""
     path = getattr(config, "workerinput", {}).get(_FILE)
     if path is not None:
         # never closed: it may be written at any time, and the process ends soon after the tests
         faulthandler.enable(open(path, "w"))  # noqa: PTH123, SIM115
+
+
+@pytest.hookimpl(optionalhook=True)  # xdist's, as the next one
+def pytest_configure_node(node: Any) -> None:
+    """Tells a worker that begins where to write the tracebacks of its threads."""
+    stash = node.config.stash
+    if _FOLDER not in stash:
+        stash[_FOLDER] = tempfile.TemporaryDirectory(prefix="workers-")
+    node.workerinput[_FILE] = str(Path(stash[_FOLDER].name, node.gateway.id))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_handlecrashitem(report: pytest.TestReport) -> None:
+    """Adds how its worker ended to the report of the test that it ran."""
+    how = _status(report.node.gateway._io.popen)
+    file = Path(report.node.workerinput[_FILE])
+    tracebacks = file.read_text(errors="replace") if file.exists() else ""
+    report.longrepr = f"{report.longrepr}: it {how}\n{tracebacks}"
 
 
 def _status(process: subprocess.Popen[bytes]) -> str:
